@@ -15,7 +15,6 @@ static struct pid_namespace *reader_ns;
 
 /* Set by user space. */
 __u64 eventfd_class; /* 0: not calibrated */
-__u32 only_tgid;     /* 0: all */
 
 static __always_inline void note_reader(const struct bpf_iter_meta *meta)
 {
@@ -148,8 +147,8 @@ static __always_inline void fill_group(struct scan_task *r, struct task_struct *
 		r->group.min_faults = sig->min_flt;
 		r->group.maj_faults = sig->maj_flt;
 		r->group.n_threads = sig->nr_threads;
-		r->group.pgid = number_of(BPF_CORE_READ(sig, pids[2]));
-		r->group.sid = number_of(BPF_CORE_READ(sig, pids[3]));
+		r->group.pgid = number_of(sig->pids[2]);
+		r->group.sid = number_of(sig->pids[3]);
 	}
 	if (mm) {
 		r->group.has_mm = 1;
@@ -283,8 +282,6 @@ int scan_fds(struct bpf_iter__task_file *ctx)
 	files = task->files;
 	/* Newer kernels do not visit these at all. */
 	if (task->pid != task->tgid && files == task->group_leader->files)
-		return 0;
-	if (only_tgid && task->tgid != only_tgid)
 		return 0;
 	if (reader_level) {
 		r.tid = number_of(task->thread_pid);

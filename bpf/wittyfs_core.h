@@ -23,9 +23,9 @@ typedef __u32 __be32;
 typedef __u64 __be64;
 typedef __u32 __wsum;
 typedef _Bool bool;
-#define true  1
+#define true 1
 #define false 0
-#define NULL  ((void *)0)
+#define NULL ((void *)0)
 
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
@@ -159,6 +159,7 @@ struct sched_info {
 };
 
 struct signal_struct {
+	atomic_t live;
 	int nr_threads;
 	int group_exit_code;
 	__u64 utime, stime;
@@ -330,4 +331,58 @@ static __always_inline __u64 core_unix_peer_ino(const struct sock *sk)
 	const struct unix_sock *u = (const void *)sk;
 
 	return core_sock_ino(BPF_CORE_READ(u, peer));
+}
+
+/*
+ * The registers of the running system call. At its exit they still hold number and arguments, so
+ * no program at its entry is needed. 32-bit (compat) calls have other numbers and registers: system
+ * call tracepoints do not fire for them.
+ */
+#if defined(__TARGET_ARCH_x86)
+struct core_regs {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax;
+};
+#define CORE_SYSCALL_NR(regs) ((regs)->orig_ax)
+#define CORE_ARG1(regs)	      ((regs)->di)
+#define CORE_ARG2(regs)	      ((regs)->si)
+#define CORE_ARG3(regs)	      ((regs)->dx)
+#define CORE_ARG4(regs)	      ((regs)->r10)
+#define CORE_ARG5(regs)	      ((regs)->r8)
+#define CORE_NR_sendto	      44
+#define CORE_NR_sendmsg	      46
+#elif defined(__TARGET_ARCH_arm64)
+struct core_regs {
+	unsigned long regs[31], sp, pc, pstate, orig_x0;
+	int syscallno;
+};
+#define CORE_SYSCALL_NR(regs) ((regs)->syscallno)
+#define CORE_ARG1(regs)	      ((regs)->orig_x0)
+#define CORE_ARG2(regs)	      ((regs)->regs[1])
+#define CORE_ARG3(regs)	      ((regs)->regs[2])
+#define CORE_ARG4(regs)	      ((regs)->regs[3])
+#define CORE_ARG5(regs)	      ((regs)->regs[4])
+#define CORE_NR_sendto	      206
+#define CORE_NR_sendmsg	      211
+#else
+#error "registers of this architecture: add them here"
+#endif
+
+/* What a program of tracepoint syscalls/sys_exit_* gets. */
+struct core_sys_exit {
+	__u64 common;
+	__s64 nr;
+	__s64 ret;
+};
+
+/* The open file of a descriptor of the running thread, or NULL. */
+static __always_inline struct file *core_file_of_fd(long fd)
+{
+	struct task_struct *me = (void *)bpf_get_current_task();
+	struct fdtable *table = BPF_CORE_READ(me, files, fdt);
+	struct file **files = BPF_CORE_READ(table, fd), *file = NULL;
+
+	if (fd < 0 || fd >= BPF_CORE_READ(table, max_fds))
+		return NULL;
+	bpf_probe_read_kernel(&file, sizeof(file), &files[fd]);
+	return file;
 }

@@ -105,6 +105,14 @@ static int count_process(struct containers *s, const struct proc_process *p, str
 }
 
 /* --- entities --------------------------------------------------------------------------------- */
+/* The reference's word where it has one, as it begins the names of its containers with it. */
+static const char *name_of(enum cgroup_runtime runtime)
+{
+	const char *type = cgroup_runtime_types[runtime];
+
+	return strcmp(type, "unknown") == 0 ? cgroup_runtime_names[runtime] : type;
+}
+
 static int add_container(struct containers *s, const struct member *m, struct builder *b)
 {
 	const struct cgroup_container *c = &m->container;
@@ -114,7 +122,7 @@ static int add_container(struct containers *s, const struct member *m, struct bu
 
 	begin_container(d, c);
 	draft_bytes(d, CONTAINER_CONTAINER_ID, c->id, MIN(c->id_len, (size_t)SHORT_ID));
-	snprintf(name, sizeof(name), "%s-%.*s", cgroup_runtime_names[c->runtime],
+	snprintf(name, sizeof(name), "%s-%.*s", name_of(c->runtime),
 		 (int)MIN(c->id_len, (size_t)NAME_ID), c->id);
 	draft_str(d, CONTAINER_CONTAINER_NAME, name);
 	draft_str(d, CONTAINER_CONTAINER_TYPE, cgroup_runtime_types[c->runtime]);

@@ -12,6 +12,7 @@
 
 #include "collect/container.h"
 #include "collect/cpunodes.h"
+#include "collect/procparse.h"
 #include "collect/proctable.h"
 #include "util/fdio.h"
 
@@ -39,7 +40,9 @@ static void put_command(struct processes *s, const struct proc_process *p)
 	strbuf_reset(&s->line);
 	for (size_t i = 0; i < len; i++)
 		strbuf_char(&s->line, p->argv[i] ? p->argv[i] : ' ');
-	draft_bytes(d, PROCESS_CMDLINE, s->line.data, len);
+	if (strbuf_error(&s->line))
+		d->heap.error = strbuf_error(&s->line); /* the builder tells */
+	draft_bytes(d, PROCESS_CMDLINE, s->line.data, s->line.len);
 }
 
 static void put_exe(struct draft *d, const struct proc_process *p)
@@ -62,7 +65,8 @@ static void put_usage(struct draft *d, const struct proc_process *p)
 	draft_u64(d, PROCESS_MINOR_FAULTS, p->minor_faults);
 	draft_u64(d, PROCESS_MAJOR_FAULTS, p->major_faults);
 	draft_s64(d, PROCESS_NICE, p->nice);
-	draft_u64(d, PROCESS_LAST_CPU, (uint64_t)p->last_cpu);
+	if (p->last_cpu >= 0)
+		draft_u64(d, PROCESS_LAST_CPU, (uint64_t)p->last_cpu);
 	if (p->fds_known)
 		draft_u64(d, PROCESS_FDS, p->n_fds);
 	else
@@ -183,14 +187,35 @@ static int add_process(struct processes *s, struct proctable *t, struct proc_pro
 	return r;
 }
 
+/* Processes of which only what everybody may see is known. */
+static uint32_t count_closed(const struct proctable *t)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < proctable_count(t); i++) {
+		const struct proc_process *p = proctable_at(t, i);
+
+		n += !p->exe_known && !p->kernel_thread && p->state != 'Z';
+	}
+	return n;
+}
+
 static void report_hidden(const struct proctable *t, struct collect_report *report)
 {
-	if (!proctable_hidden(t))
-		return;
-	report->degraded = true;
-	if (!report->reason[0])
+	uint32_t closed = count_closed(t);
+
+	if (proctable_hidden(t)) {
+		report->degraded = true;
 		snprintf(report->reason, sizeof(report->reason),
-			 "/proc is mounted with hidepid: only own processes are seen; run as root");
+			 "/proc is mounted with hidepid, which hides the processes of other users: "
+			 "run as root");
+	} else if (closed) {
+		report->degraded = true;
+		snprintf(report->reason, sizeof(report->reason),
+			 "descriptors, executable and namespaces of %u processes may not be read: "
+			 "run as root or with CAP_SYS_PTRACE",
+			 closed);
+	}
 }
 
 static int process_collect(struct collect_context *ctx, void *state, struct builder *b,
@@ -218,19 +243,21 @@ static int process_collect(struct collect_context *ctx, void *state, struct buil
 static uint64_t read_boot_time(int proc_fd)
 {
 	_cleanup_free_ char *text = NULL;
-	const char *line;
+	uint64_t seconds;
 	size_t len;
 
-	if (fdio_read_all_at(proc_fd, "stat", 4 << 20, &text, &len, NULL) < 0)
+	if (fdio_read_all_at(proc_fd, "stat", 4 << 20, &text, &len, NULL) < 0 ||
+	    !procparse_btime(text, len, &seconds))
 		return 0;
-	line = strstr(text, "\nbtime ");
-	return line ? strtoull(line + 7, NULL, 10) * NSEC_PER_SEC : 0;
+	return seconds * NSEC_PER_SEC;
 }
 
 static void process_stop(void *state)
 {
 	struct processes *s = state;
 
+	if (!s)
+		return;
 	draft_deinit(&s->draft);
 	draft_deinit(&s->scratch);
 	strbuf_deinit(&s->line);
@@ -272,7 +299,7 @@ static const struct collector_method methods[] = {
 
 const struct collector collector_process = {
 	.name = "process",
-	.doc = "processes",
+	.doc = "processes, with what /proc tells of each",
 	.methods = methods,
 	.n_methods = ARRAY_SIZE(methods),
 	.start = process_start,

@@ -19,9 +19,11 @@ int proctable_new(int proc_fd, struct proctable_limits limits, struct proctable 
 {
 	struct proctable *t = calloc(1, sizeof(*t));
 	long page = sysconf(_SC_PAGESIZE);
+	struct statfs fs;
 
 	if (!t)
 		return -ENOMEM;
+	t->procfs = fstatfs(proc_fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
 	t->proc_fd = proc_fd;
 	t->limits.processes = limits.processes ? limits.processes : DEFAULT_PROCESSES;
 	t->limits.threads_each = limits.threads_each ? limits.threads_each : DEFAULT_THREADS_EACH;
@@ -168,7 +170,8 @@ static int update_process(struct proctable *t, struct slot *s, bool fresh)
 	struct proc_process *p = &s->p;
 	_cleanup_close_ int dirfd = open_process(t, p->pid);
 	_cleanup_close_ int own = -1;
-	bool due = ((uint64_t)p->pid + t->update) % PROCTABLE_REREAD == 0, renamed, recount;
+	bool due = s->retry || ((uint64_t)p->pid + t->update) % PROCTABLE_REREAD == 0;
+	bool renamed, recount;
 	struct procparse_stat st;
 	int r = dirfd < 0 ? dirfd : read_stat(t, dirfd, &st);
 
@@ -215,10 +218,13 @@ static struct slot *claim_slot(struct proctable *t, pid_t pid, uint32_t *at, boo
 /* True when the slot stays in the table. */
 static bool keep_slot(struct proctable *t, struct slot *s, bool fresh)
 {
+	uint64_t starved = t->losses.starved;
 	int r;
 
 	s->p.fresh = s->p.ran = s->p.fds_walked = false;
 	r = update_process(t, s, fresh);
+	s->retry = t->losses.starved != starved;
+	t->losses.fds_refused += s->fds_refused;
 	if (r == 0)
 		return true;
 	/* Our own want of descriptors is no news about the process. */
@@ -290,6 +296,8 @@ int proctable_update(struct proctable *t, struct collect_report *report)
 	int r;
 
 	t->losses = (struct proctable_losses){0};
+	if (lseek(t->list_fd, 0, SEEK_SET) < 0)
+		return -errno;
 	r = proctable_list_pids(t, t->list_fd, t->limits.processes, &t->pids, &t->pids_n,
 				&t->pids_cap, &t->losses.processes);
 	if (r == 0)
@@ -374,9 +382,7 @@ uint64_t proctable_tick_ns(void)
 /* Every PID namespace has a process 1, and without hidepid anybody may read its stat. */
 bool proctable_hidden(const struct proctable *t)
 {
-	struct statfs fs;
 	char buf[64];
 
-	return fstatfs(t->proc_fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC &&
-	       fdio_read_at(t->proc_fd, "1/stat", buf, sizeof(buf)) < 0;
+	return t->procfs && fdio_read_at(t->proc_fd, "1/stat", buf, sizeof(buf)) < 0;
 }

@@ -55,7 +55,7 @@ static int walk(struct proctable *t, int dirfd, uint32_t *ret_n)
 	t->sockets_n = 0;
 	if (fd < 0)
 		return -errno;
-	while ((len = getdents64(fd, t->buffer, PROCTABLE_BUFFER)) > 0) {
+	while ((len = proctable_list(t, fd)) > 0) {
 		for (ssize_t at = 0; at < len;) {
 			const struct dirent64 *e = (void *)(t->buffer + at);
 			int r;
@@ -67,8 +67,10 @@ static int walk(struct proctable *t, int dirfd, uint32_t *ret_n)
 			if (r < 0)
 				return r;
 		}
+		if (proctable_listed(t, len))
+			break;
 	}
-	return len < 0 ? -errno : 0;
+	return len < 0 ? (int)len : 0;
 }
 
 static int compare_inodes(const void *a, const void *b)
@@ -124,6 +126,7 @@ void proctable_read_fds(struct proctable *t, struct slot *s, int dirfd)
 	int r = 0;
 
 	p->fds_walked = true;
+	s->fds_refused = false;
 	t->sockets_n = 0;
 	if (!p->kernel_thread)
 		r = walk(t, dirfd, &n);
@@ -131,10 +134,8 @@ void proctable_read_fds(struct proctable *t, struct slot *s, int dirfd)
 		r = keep(t, p);
 	if (r < 0) {
 		/* Not readable, or the daemon ran out of descriptors: unknown, never "none". */
-		if (read_starved(r))
-			t->losses.starved++;
-		else if (!read_gone(r))
-			t->losses.fds_refused++;
+		t->losses.starved += read_starved(r);
+		s->fds_refused = r == -EACCES || r == -EPERM;
 		forget(p);
 		return;
 	}

@@ -7,8 +7,9 @@
 #include "collect/proctable.h"
 #include "collect/procparse.h"
 
-#define PROCTABLE_BUFFER   65536
-#define PROCTABLE_ARGV_MAX (256 * 1024) /* bytes kept of a command line */
+#define PROCTABLE_BUFFER    65536
+#define PROCTABLE_ENTRY_MAX 512		 /* bytes of one directory entry */
+#define PROCTABLE_ARGV_MAX  (256 * 1024) /* bytes kept of a command line */
 
 /* Interned text: equal text, equal pointer. */
 struct intern_entry {
@@ -37,6 +38,8 @@ void intern_sweep(struct intern *t);
 /* A process of the table: what is shown, and what is needed to keep it. */
 struct slot {
 	struct proc_process p; /* first: proctable_at() gives it out */
+	bool fds_refused;      /* the descriptors may not be read */
+	bool retry;	       /* something failed for want of our own descriptors or memory */
 	bool list_known;       /* the list of threads could be read */
 	char *nspid;	       /* of p.status when there is no leader among the threads */
 };
@@ -56,6 +59,7 @@ struct proctable {
 	struct proctable_limits limits;
 	uint64_t update; /* number of the present one */
 	uint64_t page_size;
+	bool procfs;	      /* a live one, not a recording */
 	bool schedstat_works; /* some thread had time slices */
 	struct slot **slots;  /* ascending pid */
 	uint32_t n, cap;
@@ -89,8 +93,16 @@ static inline bool read_starved(int r)
 /* --- proctable_read.c: files of one process --------------------------------------------------- */
 /* Reads dirfd/path into t->buffer (NUL-ended); length or -errno. Counts starvation. */
 ssize_t proctable_read_file(struct proctable *t, int dirfd, const char *path);
+/* The next entries of a directory into t->buffer: bytes, 0 at the end, -errno. */
+ssize_t proctable_list(struct proctable *t, int fd);
+/* True when no more entries will come after `len` bytes of them, as far as can be told. procfs
+ * fills the buffer as long as there are entries. */
+static inline bool proctable_listed(const struct proctable *t, ssize_t len)
+{
+	return t->procfs && len < PROCTABLE_BUFFER - PROCTABLE_ENTRY_MAX;
+}
 /*
- * Appends the numeric names of a directory, ascending; fd is read from its begin. Names beyond
+ * Lists the numeric names of a directory, ascending, from where fd stands. Names beyond
  * `limit` are counted in *lost. 0 or -errno.
  */
 int proctable_list_pids(struct proctable *t, int fd, uint32_t limit, pid_t **pids, uint32_t *n,

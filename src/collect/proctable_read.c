@@ -16,9 +16,29 @@
 
 #include "util/fdio.h"
 
+/*
+ * One read(): the files asked for have one record, which the kernel gives in one piece when the
+ * buffer has room for it. A second read() only to see the end would be a third of the cost.
+ */
+static ssize_t read_once(int dirfd, const char *path, char *buf, size_t cap)
+{
+	_cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	do
+		n = read(fd, buf, cap - 1);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	buf[n] = '\0';
+	return n;
+}
+
 ssize_t proctable_read_file(struct proctable *t, int dirfd, const char *path)
 {
-	ssize_t n = fdio_read_at(dirfd, path, t->buffer, PROCTABLE_BUFFER);
+	ssize_t n = read_once(dirfd, path, t->buffer, PROCTABLE_BUFFER);
 
 	t->losses.starved += n < 0 && read_starved((int)n);
 	return n;
@@ -47,16 +67,21 @@ static int push_pid(pid_t **pids, uint32_t *n, uint32_t *cap, pid_t pid)
 	return 0;
 }
 
+ssize_t proctable_list(struct proctable *t, int fd)
+{
+	ssize_t n = getdents64(fd, t->buffer, PROCTABLE_BUFFER);
+
+	return n < 0 ? -errno : n;
+}
+
 int proctable_list_pids(struct proctable *t, int fd, uint32_t limit, pid_t **pids, uint32_t *n,
 			uint32_t *cap, uint64_t *lost)
 {
 	bool sorted = true;
 	ssize_t len;
 
-	if (lseek(fd, 0, SEEK_SET) < 0)
-		return -errno;
 	*n = 0;
-	while ((len = getdents64(fd, t->buffer, PROCTABLE_BUFFER)) > 0) {
+	while ((len = proctable_list(t, fd)) > 0) {
 		for (ssize_t at = 0; at < len;) {
 			const struct dirent64 *e = (void *)(t->buffer + at);
 			pid_t pid;
@@ -72,9 +97,11 @@ int proctable_list_pids(struct proctable *t, int fd, uint32_t limit, pid_t **pid
 			if (push_pid(pids, n, cap, pid) < 0)
 				return -ENOMEM;
 		}
+		if (proctable_listed(t, len))
+			break;
 	}
 	if (len < 0)
-		return -errno;
+		return (int)len;
 	if (!sorted)
 		qsort(*pids, *n, sizeof(**pids), compare_pids);
 	return 0;

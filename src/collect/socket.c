@@ -201,11 +201,10 @@ static void report_scan(struct collect_report *r, const struct socket_scan *s)
 			s->tables_from_text, strerror(-s->refused));
 	if (s->unreadable)
 		degrade(r,
-			"network namespace not readable (%u): run as root or with CAP_SYS_ADMIN "
-			"and "
-			"CAP_SYS_PTRACE",
+			"network namespace not readable (%u): run as root or with "
+			"CAP_SYS_ADMIN and CAP_SYS_PTRACE",
 			s->unreadable);
-	/* Root is refused by what guards a single process; nothing that the user could do mends it. */
+	/* Root is refused only by what guards a single process: the user cannot mend that. */
 	if (s->hidden_processes && geteuid() != 0)
 		degrade(r,
 			"network namespace of %u processes not readable: run as root or with "

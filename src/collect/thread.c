@@ -40,7 +40,8 @@ static int add_thread(struct draft *d, const struct proc_process *p, struct proc
 	}
 	draft_u64(d, THREAD_CPU_USER_NS, t->user_ticks * proctable_tick_ns());
 	draft_u64(d, THREAD_CPU_SYSTEM_NS, t->system_ticks * proctable_tick_ns());
-	draft_u64(d, THREAD_LAST_CPU, (uint64_t)t->last_cpu);
+	if (t->last_cpu >= 0)
+		draft_u64(d, THREAD_LAST_CPU, (uint64_t)t->last_cpu);
 	draft_s64(d, THREAD_NICE, t->nice);
 	put_status(d, &t->status);
 	r = builder_add(b, d, &t->ident);
@@ -87,7 +88,7 @@ static const struct collector_method methods[] = {
 
 const struct collector collector_thread = {
 	.name = "thread",
-	.doc = "threads",
+	.doc = "threads of all processes, with their exact run time",
 	.methods = methods,
 	.n_methods = ARRAY_SIZE(methods),
 	.start = thread_start,

@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "util/fdio.h"
+#include "util/log.h"
 
 static void parent_waits(int fd, pid_t child)
 {
@@ -61,11 +63,14 @@ void daemonize_report(int *fd, int status)
 void daemonize_detach(void)
 {
 	_cleanup_close_ int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct stat st;
 
 	if (chdir("/") < 0 || null < 0)
 		return;
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
-	if (isatty(STDERR_FILENO))
-		dup2(null, STDERR_FILENO);
+	if (fstat(STDERR_FILENO, &st) == 0 && S_ISREG(st.st_mode))
+		return;
+	dup2(null, STDERR_FILENO);
+	log_to_syslog();
 }

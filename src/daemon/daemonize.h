@@ -11,5 +11,6 @@
 int daemonize_fork(void);
 /* Reports success (status 0) or a failure, and closes *fd. Without a parent (-1) does nothing. */
 void daemonize_report(int *fd, int status);
-/* The child lets go of the terminal. stderr stays when it is a file or pipe: it is the log. */
+/* The child lets go of the terminal and of pipes, whose readers would wait for its end. The log
+ * goes on in stderr when that is a file, else in syslog. */
 void daemonize_detach(void);

@@ -133,9 +133,9 @@ static void published(void *userdata, struct snapshot *snapshot)
 }
 
 /* The scheduler is started after the mount, and before anything is written to it. */
-static int control_check(void *userdata, enum tree_control control, const char *text, bool complete)
+static enum fs_text control_judge(void *userdata, enum tree_control control, const char *text)
 {
-	return scheduler_check(((struct mounted *)userdata)->scheduler, control, text, complete);
+	return scheduler_judge(control, text);
 }
 
 static void control_submit(void *userdata, enum tree_control control, const char *text,
@@ -156,7 +156,7 @@ static int mount_tree(struct mounted *m)
 		.recorded = m->collection == NULL,
 	};
 	struct fs_control control = {
-		.check = control_check, .submit = control_submit, .userdata = m};
+		.judge = control_judge, .submit = control_submit, .userdata = m};
 	int r = first_snapshot(m, &first);
 
 	if (r < 0)

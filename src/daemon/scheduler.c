@@ -231,20 +231,54 @@ static bool starts_level(const char *text)
 	return false;
 }
 
+/* The words that make a verb act, beside the name of its file. */
+static const char *const verb_words[] = {"", "1", "on", "yes"};
+
 static const struct action {
 	int (*act)(struct scheduler *s, struct state *state, const char *text);
-	bool (*valid)(const char *text);  /* values only: verbs are judged by the file system */
+	bool (*valid)(const char *text);  /* NULL: a verb */
 	bool (*starts)(const char *text); /* can it still become valid? */
-	const char *verb;
+	const char *name;
 } actions[CONTROL_COUNT] = {
-	[CONTROL_START] = {.act = act_start, .verb = "start"},
-	[CONTROL_STOP] = {.act = act_stop, .verb = "stop"},
-	[CONTROL_TRIGGER] = {.act = act_trigger, .verb = "trigger"},
-	[CONTROL_CLEAR] = {.act = act_clear, .verb = "clear"},
+	[CONTROL_START] = {.act = act_start, .name = "start"},
+	[CONTROL_STOP] = {.act = act_stop, .name = "stop"},
+	[CONTROL_TRIGGER] = {.act = act_trigger, .name = "trigger"},
+	[CONTROL_CLEAR] = {.act = act_clear, .name = "clear"},
 	[CONTROL_INTERVAL] = {act_interval, valid_interval, starts_interval, "interval"},
 	[CONTROL_PID] = {act_pid, valid_pid, starts_pid, "pid"},
 	[CONTROL_LOG_LEVEL] = {act_log_level, valid_level, starts_level, "log_level"},
 };
+
+static bool is_valid(const struct action *a, const char *text)
+{
+	if (a->valid)
+		return a->valid(text);
+	for (size_t i = 0; i < ARRAY_SIZE(verb_words); i++)
+		if (strcmp(verb_words[i], text) == 0)
+			return true;
+	return strcmp(a->name, text) == 0;
+}
+
+static bool may_become_valid(const struct action *a, const char *text)
+{
+	size_t len = strlen(text);
+
+	if (a->starts)
+		return a->starts(text);
+	for (size_t i = 0; i < ARRAY_SIZE(verb_words); i++)
+		if (strncmp(verb_words[i], text, len) == 0)
+			return true;
+	return strncmp(a->name, text, len) == 0;
+}
+
+enum fs_text scheduler_judge(enum tree_control control, const char *text)
+{
+	const struct action *a = &actions[control];
+
+	if (!a->valid && is_valid(a, text))
+		return FS_TEXT_WHOLE;
+	return may_become_valid(a, text) ? FS_TEXT_START : FS_TEXT_WRONG;
+}
 
 /* The JSON of control/last_result. */
 static void write_result(struct state *state, enum tree_control control, const char *text,
@@ -256,7 +290,7 @@ static void write_result(struct state *state, enum tree_control control, const c
 			  : result < 0	      ? strerror(-result)
 					      : NULL;
 
-	strbuf_printf(&b, "{\"action\":\"%s\",\"value\":", actions[control].verb);
+	strbuf_printf(&b, "{\"action\":\"%s\",\"value\":", actions[control].name);
 	json_quote(&b, text, MIN(strlen(text), (size_t)128));
 	strbuf_printf(&b, ",\"status\":\"%s\"", result < 0 ? "error" : "success");
 	if (why)
@@ -290,7 +324,7 @@ static int carry_out(struct scheduler *s, const struct command *c)
 
 	if (!state)
 		return -ENOMEM;
-	if (actions[c->control].valid && !actions[c->control].valid(c->text)) {
+	if (!is_valid(&actions[c->control], c->text)) {
 		state_unref(state);
 		r = -EINVAL;
 	} else {
@@ -300,14 +334,6 @@ static int carry_out(struct scheduler *s, const struct command *c)
 	if (r < 0)
 		publish_failure(s, c, r);
 	return r;
-}
-
-int scheduler_check(void *scheduler, enum tree_control control, const char *text, bool complete)
-{
-	/* A whole line goes to the scheduler even when it is wrong: last_result then says so. */
-	if (complete || !actions[control].valid)
-		return 0;
-	return actions[control].starts(text) ? 0 : -EINVAL;
 }
 
 /* --- the thread ------------------------------------------------------------------------------- */

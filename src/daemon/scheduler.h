@@ -27,6 +27,6 @@ int scheduler_stop(struct scheduler *s, uint64_t timeout_ns);
 struct scheduler *scheduler_free(struct scheduler *s);
 
 /* For fs_control: see fs/fs.h. */
-int scheduler_check(void *scheduler, enum tree_control control, const char *text, bool complete);
+enum fs_text scheduler_judge(enum tree_control control, const char *text);
 void scheduler_submit(void *scheduler, enum tree_control control, const char *text, fs_done_fn done,
 		      void *cookie);

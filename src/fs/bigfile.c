@@ -311,7 +311,7 @@ void bigfiles_getattr(struct bigfiles *b, fuse_req_t req, uint64_t ino)
 	if (f)
 		fuse_reply_attr(req, &st, FS_TIMEOUT);
 	else
-		fuse_reply_err(req, ENOENT);
+		fuse_reply_err(req, ESTALE);
 }
 
 bool bigfiles_exists(struct bigfiles *b, uint64_t ino)
@@ -327,7 +327,7 @@ bool bigfiles_exists(struct bigfiles *b, uint64_t ino)
 void bigfiles_read(struct bigfiles *b, fuse_req_t req, uint64_t ino, size_t size, off_t offset)
 {
 	struct job job = {.req = req, .size = size, .offset = offset};
-	int r = -ENOENT;
+	int r = -ESTALE;
 
 	pthread_mutex_lock(&b->lock);
 	job.big = find_ino(b, ino);

@@ -20,7 +20,8 @@
 struct handle {
 	uint64_t id; /* 0: free */
 	enum tree_control control;
-	bool acted; /* a verb without newline was done: a newline that follows is no second one */
+	pid_t writer; /* a close by another process (a child with a copy) is not the end */
+	bool acted;   /* a verb without newline was done: a newline that follows is no second one */
 	size_t len;
 	char *line; /* CONTROL_LINE + 1 bytes, made at the first write */
 };
@@ -47,46 +48,6 @@ struct action {
 	struct controls *controls;
 	uint64_t parked;
 };
-
-static const char *const verb_words[] = {"", "1", "on", "yes"};
-
-static const struct tree_entry *entry_of(enum tree_control control)
-{
-	for (unsigned int i = 0; i < TREE_ENTRY_COUNT; i++)
-		if (tree_entries[i].kind == TREE_KIND_CONTROL && tree_entries[i].control == control)
-			return &tree_entries[i];
-	return NULL;
-}
-
-static bool is_verb(const char *name, const char *text)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(verb_words); i++)
-		if (strcmp(verb_words[i], text) == 0)
-			return true;
-	return strcmp(name, text) == 0;
-}
-
-static bool starts_verb(const char *name, const char *text)
-{
-	size_t len = strlen(text);
-
-	for (size_t i = 0; i < ARRAY_SIZE(verb_words); i++)
-		if (strncmp(verb_words[i], text, len) == 0)
-			return true;
-	return strncmp(name, text, len) == 0;
-}
-
-/* Is the text a valid line of this file, or (complete: false) the start of one? */
-static int check(struct controls *c, enum tree_control control, const char *text, bool complete)
-{
-	const struct tree_entry *e = entry_of(control);
-
-	if (e->control_kind == TREE_VALUE)
-		return c->fs->control.check(c->fs->control.userdata, control, text, complete);
-	if (complete)
-		return is_verb(e->name, text) ? 0 : -EINVAL;
-	return starts_verb(e->name, text) ? 0 : -EINVAL;
-}
 
 static char *trim(char *s)
 {
@@ -219,54 +180,42 @@ static struct handle *find_handle(struct controls *c, uint64_t id)
 	return NULL;
 }
 
-/* One whole line: starts its action. 0 or -errno. */
-static int do_line(struct controls *c, struct handle *h, uint64_t parked, char *line)
+/* One whole line: starts its action. */
+static void do_line(struct controls *c, struct handle *h, uint64_t parked, char *line)
 {
 	char *text = trim(line);
-	int r;
+	bool acted = h->acted;
 
-	if (*text == '\0' && h->acted) {
-		h->acted = false;
-		return 0;
-	}
 	h->acted = false;
-	r = check(c, h->control, text, true);
-	if (r < 0)
-		return r;
+	if (*text == '\0' && acted)
+		return;
 	count_action(c, parked);
 	submit(c, parked, h->control, text);
-	return 0;
 }
 
 /* What stands in the buffer without a newline yet. */
-static int do_rest(struct controls *c, struct handle *h, uint64_t parked)
+static void do_rest(struct controls *c, struct handle *h, uint64_t parked)
 {
 	char text[CONTROL_LINE + 1];
 	char *trimmed;
-	int r;
+	enum fs_text verdict;
 
-	if (h->len == 0)
-		return 0;
 	memcpy(text, h->line, h->len);
 	text[h->len] = '\0';
 	trimmed = trim(text);
-	r = check(c, h->control, trimmed, false);
-	if (r < 0)
-		return r;
-	if (*trimmed == '\0' || entry_of(h->control)->control_kind != TREE_VERB ||
-	    !is_verb(entry_of(h->control)->name, trimmed))
-		return 0;
+	if (*trimmed == '\0')
+		return;
+	verdict = c->fs->control.judge(c->fs->control.userdata, h->control, trimmed);
+	if (verdict == FS_TEXT_START)
+		return;
 	h->len = 0;
-	r = do_line(c, h, parked, trimmed);
-	h->acted = true;
-	return r;
+	do_line(c, h, parked, trimmed);
+	h->acted = verdict == FS_TEXT_WHOLE;
 }
 
 static int feed(struct controls *c, struct handle *h, uint64_t parked, const char *data, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
-		int r;
-
 		if (data[i] == '\0')
 			return -EINVAL;
 		if (data[i] != '\n') {
@@ -277,11 +226,10 @@ static int feed(struct controls *c, struct handle *h, uint64_t parked, const cha
 		}
 		h->line[h->len] = '\0';
 		h->len = 0;
-		r = do_line(c, h, parked, h->line);
-		if (r < 0)
-			return r;
+		do_line(c, h, parked, h->line);
 	}
-	return do_rest(c, h, parked);
+	do_rest(c, h, parked);
+	return 0;
 }
 
 /* --- called by the dispatcher ----------------------------------------------------------------- */
@@ -337,6 +285,7 @@ void controls_write(struct controls *c, fuse_req_t req, uint64_t handle, const c
 		fuse_reply_err(req, EBUSY);
 		return;
 	}
+	h->writer = fuse_req_ctx(req)->pid;
 	r = feed(c, h, parked, data, len);
 	if (r < 0)
 		h->len = 0;
@@ -347,9 +296,8 @@ void controls_flush(struct controls *c, fuse_req_t req, uint64_t handle)
 {
 	struct handle *h = handle ? find_handle(c, handle) : NULL;
 	uint64_t parked;
-	int r = 0;
 
-	if (!h || h->len == 0) {
+	if (!h || h->len == 0 || h->writer != fuse_req_ctx(req)->pid) {
 		fuse_reply_err(req, 0);
 		return;
 	}
@@ -360,8 +308,8 @@ void controls_flush(struct controls *c, fuse_req_t req, uint64_t handle)
 	}
 	h->line[h->len] = '\0';
 	h->len = 0;
-	r = do_line(c, h, parked, h->line);
-	unpark(c, parked, r);
+	do_line(c, h, parked, h->line);
+	unpark(c, parked, 0);
 }
 
 void controls_release(struct controls *c, uint64_t handle)

@@ -9,11 +9,16 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/sysmacros.h>
 
 #include "fs/private.h"
 #include "util/fdio.h"
 #include "util/timeutil.h"
 
+#define FUSE_DEVICE   "/dev/fuse"
+#define FUSE_MAJOR    10 /* Documentation/admin-guide/devices.txt */
+#define FUSE_MINOR    229
 #define READ_AHEAD_KB "1024\n"
 
 /* --- mount point ------------------------------------------------------------------------------ */
@@ -32,14 +37,16 @@ static bool is_empty(const char *path)
 }
 
 /*
- * Makes the mount point fit: a stale mount of a daemon that was killed is taken away, a missing
- * directory is made when its parent is there. 0 or -errno with the error text.
+ * Makes the mount point fit: a stale mount of a daemon that was killed is taken away.
+ * 0 or -errno with the error text.
  */
 static int prepare_mountpoint(const char *path, char *error, size_t size)
 {
+	struct statfs fs;
 	struct stat st;
 
-	if (stat(path, &st) < 0 && errno == ENOTCONN) {
+	/* Attributes and listing of a dead mount may still be cached; statfs() always asks. */
+	if (statfs(path, &fs) < 0 && errno == ENOTCONN) {
 		if (umount2(path, MNT_DETACH) < 0) {
 			snprintf(error, size,
 				 "%s: a stale mount is there and cannot be taken away (%s): run "
@@ -48,18 +55,11 @@ static int prepare_mountpoint(const char *path, char *error, size_t size)
 			return -EBUSY;
 		}
 	}
-	if (stat(path, &st) < 0 && errno == ENOENT && mkdir(path, 0755) < 0) {
-		int r = -errno;
-
-		snprintf(error, size,
-			 "%s: cannot make the mount point (%s): make the directory first", path,
-			 strerror(-r));
-		return r;
-	}
 	if (stat(path, &st) < 0) {
 		int r = -errno;
 
-		snprintf(error, size, "%s: %s", path, strerror(-r));
+		snprintf(error, size, "%s: %s: make the directory first (mkdir -p)", path,
+			 strerror(-r));
 		return r;
 	}
 	if (!S_ISDIR(st.st_mode)) {
@@ -94,20 +94,29 @@ static void set_read_ahead(const char *mountpoint)
 }
 
 /* --- session ---------------------------------------------------------------------------------- */
-static void explain_mount_failure(const char *path, char *error, size_t size)
+/* Is there the device that we need? 0 or -errno with the error text. */
+static int check_device(char *error, size_t size)
 {
-	if (access("/dev/fuse", F_OK) < 0)
+	_cleanup_close_ int fd = open(FUSE_DEVICE, O_RDWR | O_CLOEXEC);
+	int r = fd < 0 ? -errno : 0;
+	struct stat st;
+
+	if (r == -EACCES || r == -EPERM)
+		snprintf(error, size, FUSE_DEVICE ": %s: run as root", strerror(-r));
+	else if (r < 0)
 		snprintf(error, size,
-			 "/dev/fuse: %s: run 'modprobe fuse', or give the container "
-			 "the device (--device /dev/fuse)",
-			 strerror(errno));
-	else if (access("/dev/fuse", R_OK | W_OK) < 0)
-		snprintf(error, size, "/dev/fuse: %s: run as root", strerror(errno));
-	else
+			 FUSE_DEVICE ": %s: run 'modprobe fuse', or give the container the device "
+				     "(--device " FUSE_DEVICE ")",
+			 strerror(-r));
+	else if (fstat(fd, &st) < 0 || !S_ISCHR(st.st_mode) ||
+		 st.st_rdev != makedev(FUSE_MAJOR, FUSE_MINOR)) {
 		snprintf(error, size,
-			 "%s: cannot mount: run as root (CAP_SYS_ADMIN), or install fusermount3 "
-			 "(package fuse3)",
-			 path);
+			 FUSE_DEVICE ": is not the FUSE device: run 'mknod " FUSE_DEVICE
+				     " c %d %d'",
+			 FUSE_MAJOR, FUSE_MINOR);
+		r = -ENODEV;
+	}
+	return r;
 }
 
 static int open_session(struct fs *fs, char *error, size_t size)
@@ -115,18 +124,13 @@ static int open_session(struct fs *fs, char *error, size_t size)
 	char options[128];
 	const char *argv[] = {"wittyfs", "-o", options, NULL};
 	struct fuse_args args = FUSE_ARGS_INIT(3, (char **)argv);
-	char device[] = "/dev/fuse";
-	_cleanup_close_ int probe = open(device, O_RDWR | O_CLOEXEC);
+	int r = check_device(error, size);
 
 	snprintf(options, sizeof(options),
 		 "fsname=wittyfs,subtype=wittyfs,default_permissions,nosuid,nodev%s",
 		 fs->config.allow_other ? ",allow_other" : "");
-	if (probe < 0) {
-		int r = -errno;
-
-		explain_mount_failure(fs->mountpoint, error, size);
+	if (r < 0)
 		return r;
-	}
 	fs->session = fuse_session_new(&args, &fs_ops, sizeof(fs_ops), fs);
 	fuse_opt_free_args(&args);
 	if (!fs->session) {
@@ -134,7 +138,10 @@ static int open_session(struct fs *fs, char *error, size_t size)
 		return -EIO;
 	}
 	if (fuse_session_mount(fs->session, fs->mountpoint) != 0) {
-		explain_mount_failure(fs->mountpoint, error, size);
+		snprintf(error, size,
+			 "%s: cannot mount: run as root (CAP_SYS_ADMIN), or install fusermount3 "
+			 "(package fuse3)",
+			 fs->mountpoint);
 		return -EPERM;
 	}
 	set_read_ahead(fs->mountpoint);

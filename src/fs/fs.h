@@ -31,14 +31,18 @@ struct fs_config {
 /* Called once, from any thread, when a control action has ended: 0 or -errno. */
 typedef void (*fs_done_fn)(void *cookie, int result);
 
+/* Text written to a control file, so far and without newline. */
+enum fs_text {
+	FS_TEXT_WRONG, /* it can never become valid */
+	FS_TEXT_START, /* more may come */
+	FS_TEXT_WHOLE, /* valid, and nothing more can come */
+};
+
 /* What the daemon does with written control files. */
 struct fs_control {
-	/*
-	 * Is the text (without newline, trimmed) a valid value? complete: the whole of it is there;
-	 * otherwise: can it still become valid? 0 or -errno.
-	 */
-	int (*check)(void *userdata, enum tree_control control, const char *text, bool complete);
-	/* Starts the action and returns; `done` is called when it has ended. */
+	enum fs_text (*judge)(void *userdata, enum tree_control control, const char *text);
+	/* Starts the action of a whole line (a wrong one is refused) and returns; `done` is called
+	 * when it has ended. */
 	void (*submit)(void *userdata, enum tree_control control, const char *text, fs_done_fn done,
 		       void *cookie);
 	void *userdata;

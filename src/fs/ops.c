@@ -2,6 +2,9 @@
 /*
  * The FUSE requests. Each handler answers from fs->view, which cannot change while it runs.
  * Nothing here blocks, allocates more than the answer, or depends on the size of the machine.
+ *
+ * What is gone is ESTALE by its number and ENOENT by its name: for a path the kernel looks the name
+ * up again after ESTALE, so that only an open descriptor shows it.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -33,8 +36,9 @@ static mode_t mode_of(const struct fs *fs, uint64_t ino, enum node_form form)
 
 	if (fs->config.world && form != FORM_LINK)
 		mode |= form == FORM_DIR ? 0005 : 0004;
-	/* The process that wakes inotify watchers opens it for writing. */
-	if (ino == inode_static(TREE_GENERATION))
+	/* The process that wakes inotify watchers opens it for writing; root needs no permission.
+	 */
+	if (ino == inode_static(TREE_GENERATION) && fs->uid != 0)
 		mode |= 0200;
 	return mode;
 }
@@ -157,7 +161,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 		return;
 	}
 	if (!fs_attr(fs, ino, &st, &timeout)) {
-		fuse_reply_err(req, ENOENT);
+		fuse_reply_err(req, ESTALE);
 		return;
 	}
 	seen_mark(&fs->seen, ino);
@@ -184,7 +188,7 @@ static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 	_cleanup_strbuf_ struct strbuf b = {0};
 
 	if (form_of(fs, ino) != FORM_LINK) {
-		fuse_reply_err(req, ENOENT);
+		fuse_reply_err(req, ESTALE);
 		return;
 	}
 	kinds[inode_kind(ino)]->content(&fs->view, ino, &b);
@@ -225,7 +229,7 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	int r = 0;
 
 	if (generation ? !bigfiles_exists(fs->big, ino) : form == FORM_NONE)
-		r = ENOENT;
+		r = ESTALE;
 	else if (special)
 		r = open_special(fs, req, ino, form, fi);
 	else if (wants_write(fi) || fi->flags & O_TRUNC)
@@ -273,7 +277,7 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	}
 	form = form_of(fs, ino);
 	if (form != FORM_FILE && form != FORM_CONTROL) {
-		fuse_reply_err(req, form == FORM_NONE ? ENOENT : EISDIR);
+		fuse_reply_err(req, form == FORM_NONE ? ESTALE : EISDIR);
 		return;
 	}
 	if (ino == inode_static(TREE_GENERATION))
@@ -407,7 +411,7 @@ static void read_directory(fuse_req_t req, fuse_ino_t ino, size_t size, off_t of
 	uint64_t at = (uint64_t)offset;
 
 	if (!k || !data) {
-		fuse_reply_err(req, k ? ENOMEM : ENOENT);
+		fuse_reply_err(req, k ? ENOMEM : ESTALE);
 		return;
 	}
 	seen_mark(&fs->seen, ino);

@@ -84,8 +84,12 @@ int wake_new(const char *mountpoint, struct wake **ret)
 		return r;
 	}
 	if (w->toucher == 0) {
-		/* Nothing of the daemon is kept open, above all no log pipe and no lock. */
+		int null = open("/dev/null", O_WRONLY);
+
+		/* Nothing of the daemon is kept open: no lock, no pipe whose reader waits for an end. */
 		dup2(fds[0], STDIN_FILENO);
+		dup2(null, STDOUT_FILENO);
+		dup2(null, STDERR_FILENO);
 		close_range(3, ~0U, 0);
 		toucher_main(STDIN_FILENO, mountpoint);
 	}

@@ -194,42 +194,46 @@ static bool is_text(const struct value *v)
 	return v->kind == VALUE_BYTES || v->kind == VALUE_JSON;
 }
 
-/* Fills absent values of `into` from `from`; true when something changed. */
-static bool fill_absent(struct draft *into, const struct draft *from)
+/* The rule of an attribute, or NULL: it keeps its first value. */
+static const struct merge_rule *rule_of(const struct type_schema *type, unsigned int attr)
+{
+	for (size_t i = 0; type->is_edge && i < ARRAY_SIZE(merge_rules); i++)
+		if (merge_rules[i].attr == attr &&
+		    (merge_rules[i].edge_type < 0 ||
+		     (unsigned int)merge_rules[i].edge_type == type->index))
+			return &merge_rules[i];
+	return NULL;
+}
+
+static void fill_value(struct draft *into, unsigned int attr, const struct draft *from)
+{
+	const struct value *v = &from->values[attr];
+
+	if (v->kind == VALUE_BYTES)
+		draft_bytes(into, attr, from->heap.data + v->offset, v->len);
+	else if (v->kind == VALUE_JSON)
+		draft_json(into, attr, from->heap.data + v->offset, v->len);
+	else
+		into->values[attr] = *v;
+}
+
+/* Merges each attribute of `from` into `into`; true when something changed. */
+static bool merge_values(struct draft *into, const struct draft *from)
 {
 	bool changed = false;
 
 	for (unsigned int i = 0; i < into->type->n_attrs; i++) {
-		const struct value *v = &from->values[i];
+		const struct merge_rule *rule = rule_of(into->type, i);
+		struct value *a = &into->values[i], before = *a;
+		const struct value *b = &from->values[i];
 
-		if (into->values[i].kind > VALUE_NULL || v->kind <= into->values[i].kind)
-			continue;
-		changed = true;
-		if (v->kind == VALUE_BYTES)
-			draft_bytes(into, i, from->heap.data + v->offset, v->len);
-		else if (v->kind == VALUE_JSON)
-			draft_json(into, i, from->heap.data + v->offset, v->len);
-		else
-			into->values[i] = *v;
-	}
-	return changed;
-}
-
-static bool apply_rules(struct draft *into, const struct draft *from)
-{
-	bool changed = false;
-
-	for (size_t i = 0; i < ARRAY_SIZE(merge_rules); i++) {
-		const struct merge_rule *rule = &merge_rules[i];
-		struct value before;
-
-		if (rule->edge_type >= 0 && (unsigned int)rule->edge_type != into->type->index)
-			continue;
-		before = into->values[rule->attr];
-		if (!is_text(&before))
-			rule->merge(&into->values[rule->attr], &from->values[rule->attr]);
-		changed =
-			changed || memcmp(&before, &into->values[rule->attr], sizeof(before)) != 0;
+		if (rule && !is_text(a) && !is_text(b)) {
+			rule->merge(a, b);
+			changed = changed || memcmp(&before, a, sizeof(before)) != 0;
+		} else if (a->kind <= VALUE_NULL && b->kind > a->kind) {
+			fill_value(into, i, from);
+			changed = true;
+		}
 	}
 	return changed;
 }
@@ -246,13 +250,10 @@ static int merge_into(struct builder *b, struct object_list *l, uint32_t positio
 		.key = object_key(old),
 		.key_len = old->key_len,
 	};
-	bool changed;
 	int r;
 
 	draft_from_object(&b->scratch, old);
-	changed = d->type->is_edge && apply_rules(&b->scratch, d);
-	changed = fill_absent(&b->scratch, d) || changed;
-	if (!changed)
+	if (!merge_values(&b->scratch, d))
 		return 0;
 	/* Merged every time, it is the same object every time. */
 	if (b->previous)
@@ -300,10 +301,13 @@ static void make_key(struct builder *b, const struct draft *d, uint64_t ident)
 	if (!key_taken(b, d, ident))
 		return;
 	strbuf_char(&b->key, '~');
-	if (d->type->sticky_attr >= 0 && d->values[d->type->sticky_attr].kind == VALUE_U64)
+	if (d->type->sticky_attr >= 0 && d->values[d->type->sticky_attr].kind == VALUE_U64) {
 		strbuf_u64(&b->key, d->values[d->type->sticky_attr].u64);
-	else
-		strbuf_printf(&b->key, "%013llx", (unsigned long long)ident);
+		if (!key_taken(b, d, ident))
+			return;
+		strbuf_char(&b->key, '~');
+	}
+	strbuf_printf(&b->key, "%013llx", (unsigned long long)ident);
 }
 
 /* --- adding ----------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "util/fdio.h"
+#include "util/log_syslog.h"
 #include "util/timeutil.h"
 
 #define LOG_BURST     10
@@ -22,7 +23,13 @@ const char *const log_level_names[LOG_LEVEL_COUNT] = {
 };
 _Static_assert(ARRAY_SIZE(log_level_names) == LOG_LEVEL_COUNT, "a level without a name");
 
+static const int syslog_priorities[LOG_LEVEL_COUNT] = {
+	[LOG_VERBOSE] = 7, [LOG_DEBUG] = 7, [LOG_INFO] = 6,	[LOG_REPORT] = 5,
+	[LOG_WARNING] = 4, [LOG_ERROR] = 3, [LOG_CRITICAL] = 2,
+};
+
 static atomic_int current_level = LOG_REPORT;
+static atomic_bool to_syslog;
 
 int log_level_from_string(const char *name)
 {
@@ -35,6 +42,11 @@ int log_level_from_string(const char *name)
 void log_set_level(enum log_level level)
 {
 	atomic_store(&current_level, (int)level);
+}
+
+void log_to_syslog(void)
+{
+	atomic_store(&to_syslog, true);
 }
 
 enum log_level log_get_level(void)
@@ -65,14 +77,15 @@ void log_write(struct log_site *site, enum log_level level, const char *fmt, ...
 	char line[2048];
 	struct tm tm;
 	time_t now = time(NULL);
-	size_t len;
+	size_t len, text;
 	va_list ap;
 	int n;
 
 	if (!log_admit(site, &dropped))
 		return;
 	localtime_r(&now, &tm);
-	len = strftime(line, sizeof(line), "%Y-%m-%d %H:%M:%S", &tm);
+	text = strftime(line, sizeof(line), "%Y-%m-%d %H:%M:%S", &tm);
+	len = text;
 	len += (size_t)snprintf(line + len, sizeof(line) - len, "[%s] ", log_level_names[level]);
 	va_start(ap, fmt);
 	n = vsnprintf(line + len, sizeof(line) - len - 64, fmt, ap);
@@ -82,6 +95,10 @@ void log_write(struct log_site *site, enum log_level level, const char *fmt, ...
 	if (dropped)
 		len += (size_t)snprintf(line + len, sizeof(line) - len, " (%u such lines left out)",
 					dropped);
+	if (atomic_load(&to_syslog)) {
+		log_syslog(syslog_priorities[level], line + text);
+		return;
+	}
 	line[len++] = '\n';
 	/* There is nowhere to report that stderr is gone. */
 	(void)fdio_write_all(STDERR_FILENO, line, len);

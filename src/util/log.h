@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Log lines on stderr: `time[LEVEL] text`, the level names of the reference (compat.md 4.7).
+ * Log lines on stderr (or in syslog): `time[LEVEL] text`, the level names of the reference.
  * Lines of one call site are limited to 10 in 5 seconds; what was left out is counted in the next.
  * Library layers log at debug or below; the daemon logs an error once, where it is handled.
  */
@@ -31,6 +31,8 @@ extern const char *const log_level_names[LOG_LEVEL_COUNT];
 /* Name (any case) to level; level or -EINVAL. */
 int log_level_from_string(const char *name);
 void log_set_level(enum log_level level);
+/* From now on to syslog(3) instead of stderr: for a daemon without a terminal. */
+void log_to_syslog(void);
 enum log_level log_get_level(void);
 void log_write(struct log_site *site, enum log_level level, const char *fmt, ...) _printf_(3, 4);
 

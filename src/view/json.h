@@ -3,10 +3,13 @@
  * The graph as JSON, in the shape of the reference (compat.md 4.1, 4.2): entity_namespace,
  * entity_type, details, then the fields of the reference in its order, then ours.
  *
- * Nested entities (ends of an edge, the process of a thread) carry the fields of the reference
- * only: whole as the reference means it, without repeating our additions for every edge. Bytes that
- * are not UTF-8 become U+FFFD, and a member "<name>_hex" with the raw bytes follows. An ABSENT
- * value is left out, UNKNOWN and NULL are null.
+ * Nested entities (ends of an edge, the process of a thread) carry the fields of the reference and
+ * those that make their identity (so that a loaded file can tell two sockets of one address apart):
+ * whole as the reference means it, without repeating our additions for every edge. They nest at
+ * most 3 deep, deeper ones and ones that are not in the snapshot are null. Each byte that is no
+ * part of valid UTF-8 becomes U+FFFD, and a member "<name>_hex" with the raw bytes follows. An
+ * ABSENT value is left out, UNKNOWN and NULL are null. `extra` goes out within the groups and at
+ * the end of the object.
  */
 #pragma once
 

@@ -44,11 +44,13 @@ static size_t line_length(const char *s, unsigned int room)
 static void wrapped(struct strbuf *b, unsigned int indent, const char *s)
 {
 	for (bool first = true; *s; first = false) {
-		size_t n = line_length(s, WIDTH - indent);
+		size_t n = line_length(s, WIDTH - indent), shown = n;
 
+		while (shown && s[shown - 1] == ' ')
+			shown--;
 		if (!first)
 			strbuf_printf(b, "%*s", (int)indent, "");
-		for (size_t i = 0; i < n; i++)
+		for (size_t i = 0; i < shown; i++)
 			strbuf_char(b, (unsigned char)s[i] < 0x20 || s[i] == 0x7f ? '?' : s[i]);
 		strbuf_char(b, '\n');
 		s += n;

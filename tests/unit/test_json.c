@@ -58,7 +58,7 @@ static void test_quote(void **unused)
 	quoted("nul\0nul", 7, "\"nul\\u0000nul\"");
 	quoted("gr\xc3\xb6\xc3\x9f"
 	       "e \xf0\x9f\x98\x80",
-	       13, "\"größe 😀\"");
+	       12, "\"größe 😀\"");
 	quoted("\xff\xfe", 2, "\"\xef\xbf\xbd\xef\xbf\xbd\"");
 	quoted("a\xe2\x82z", 4, "\"a\xef\xbf\xbd\xef\xbf\xbdz\"");
 	quoted("\xc3\xb6\xff\xc3\xb6", 5, "\"ö\xef\xbf\xbdö\"");
