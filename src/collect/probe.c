@@ -58,7 +58,8 @@ void probe_explain(int error, const char *detail, char *reason, size_t size)
 		text = "the kernel has no BPF: it needs CONFIG_BPF_SYSCALL=y";
 	else
 		text = strerror(-error);
-	if (detail && detail[0])
+	/* What libbpf says of a lack of rights is no news. */
+	if (detail && detail[0] && error != -EPERM)
 		snprintf(reason, size, "%s (%s)", text, detail);
 	else
 		snprintf(reason, size, "%s", text);

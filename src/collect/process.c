@@ -209,6 +209,13 @@ static void report_hidden(const struct proctable *t, struct collect_report *repo
 		snprintf(report->reason, sizeof(report->reason),
 			 "/proc is mounted with hidepid, which hides the processes of other users: "
 			 "run as root");
+	} else if (closed && geteuid() == 0) {
+		/* What guards a process even against root is no lack of ours, and nobody can mend
+		 * it. */
+		snprintf(report->reason, sizeof(report->reason),
+			 "descriptors, executable and namespaces of %u processes are guarded even "
+			 "against root",
+			 closed);
 	} else if (closed) {
 		report->degraded = true;
 		snprintf(report->reason, sizeof(report->reason),

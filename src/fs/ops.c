@@ -410,8 +410,13 @@ static void read_directory(fuse_req_t req, fuse_ino_t ino, size_t size, off_t of
 	struct fuse_entry_param dot = {.attr.st_mode = S_IFDIR};
 	uint64_t at = (uint64_t)offset;
 
-	if (!k || !data) {
-		fuse_reply_err(req, k ? ENOMEM : ESTALE);
+	if (!data) {
+		fuse_reply_err(req, ENOMEM);
+		return;
+	}
+	/* A directory that went away under its reader is empty, as a removed directory is. */
+	if (!k) {
+		fuse_reply_buf(req, NULL, 0);
 		return;
 	}
 	seen_mark(&fs->seen, ino);

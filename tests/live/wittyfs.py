@@ -39,7 +39,9 @@ class Mount:
             return []
 
     def generation(self):
-        return int(self.text("generation"))
+        """Number of the newest generation; -1 while nothing is mounted."""
+        text = self.text("generation")
+        return -1 if text is ABSENT else int(text)
 
     def trigger(self):
         fd = os.open(f"{self.path}/control/trigger", os.O_WRONLY)

@@ -94,7 +94,7 @@ static void tcp_pair(int family, const char *to, int fds[2])
 	struct sockaddr *a = family == AF_INET ? (struct sockaddr *)&a4 : (struct sockaddr *)&a6;
 	socklen_t len = family == AF_INET ? sizeof(a4) : sizeof(a6);
 	/* Whole pages per segment, beside the time stamps: what zero-copy receive can map. */
-	int l = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0), mss = 4096 + 12;
+	int l = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0), mss = 4096 + 12, one = 1;
 
 	if (to && strcmp(to, "pages") == 0)
 		NEED(setsockopt(l, IPPROTO_TCP, TCP_MAXSEG, &mss, sizeof(mss)) == 0);
@@ -111,6 +111,9 @@ static void tcp_pair(int family, const char *to, int fds[2])
 	NEED(connect(fds[0], a, len) == 0);
 	fds[1] = accept(l, NULL, NULL);
 	NEED(fds[1] >= 0);
+	/* Otherwise small answers wait for acknowledgements. */
+	for (int i = 0; i < 2; i++)
+		NEED(setsockopt(fds[i], IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) == 0);
 	close(l);
 }
 

@@ -36,13 +36,9 @@ static struct probe_scan *scan;
 static char refusal[PROBE_REASON];
 static pid_t children[N_CHILDREN];
 
-static const char *const names[] = {"plain",
-				    "a) R 1 2 3 (b",
-				    "new\nline\t)",
-				    "\xff\xfe\x80 bad",
-				    "fifteen-bytes-x",
-				    " ",
-				    "a\\n'\"$(x)"};
+static const char *const names[] = {
+	"plain", "a) R 1 2 3 (b", "new\nline\t)", "\xff\xfe\x80 bad", "fifteen-bytes-x",
+	" ",	 "a\\n'\"$(x)"};
 
 #define NEED_BPF()                                                                                 \
 	do {                                                                                       \
