@@ -142,6 +142,7 @@ static void node_changed(struct pass *p, const struct object *a, const struct ob
 		attr_changed(p, INODE_NODE, a, b, i);
 		quoted = quoted || b->type->attrs[i].flags & ATTR_REFERENCE;
 		if (i == ENTITY_DETAILS_ATTR) {
+			drop(p, inode_make(INODE_NODE, b->ident, NODE_DIR));
 			drop(p, inode_make(INODE_NODE, b->ident, NODE_DETAILS));
 			for (unsigned int k = 0; k < 256; k++)
 				drop(p, inode_make(INODE_DETAIL, b->ident, k));

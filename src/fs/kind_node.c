@@ -340,6 +340,20 @@ const struct kind_ops kind_detail = {
 };
 
 /* --- the kind --------------------------------------------------------------------------------- */
+static bool has_details(const struct object *o)
+{
+	size_t len;
+
+	/* "{}" is the empty object: no directory then, for a walk pays for each. */
+	return object_bytes(o, ENTITY_DETAILS_ATTR, &len) && len > 2;
+}
+
+/* The form of a file that nodes have; FORM_NONE when this node has not. */
+static enum node_form file_form(const struct node_file *f, const struct object *o)
+{
+	return f->slot == NODE_DETAILS && !has_details(o) ? FORM_NONE : f->form;
+}
+
 static enum node_form node_form(const struct fs_view *v, uint64_t ino)
 {
 	const struct object *o = subject(v, ino);
@@ -352,7 +366,7 @@ static enum node_form node_form(const struct fs_view *v, uint64_t ino)
 		return FORM_DIR;
 	for (size_t i = 0; i < ARRAY_SIZE(node_files); i++)
 		if (node_files[i].slot == slot)
-			return node_files[i].form;
+			return file_form(&node_files[i], o);
 	if (slot >= NODE_OUT_TYPES) {
 		bool in = slot >= NODE_IN_TYPES;
 
@@ -371,7 +385,9 @@ static uint64_t lookup_in_node(const struct fs_view *v, const struct object *o, 
 
 	for (size_t i = 0; i < ARRAY_SIZE(node_files); i++)
 		if (same_name(node_files[i].name, name, len))
-			return inode_make(INODE_NODE, o->ident, node_files[i].slot);
+			return file_form(&node_files[i], o) == FORM_NONE
+				       ? 0
+				       : inode_make(INODE_NODE, o->ident, node_files[i].slot);
 	attr = schema_attr(o->type, name, len);
 	if (attr < 0 || attr_form(v, o, (unsigned int)attr) == FORM_NONE)
 		return 0;
@@ -403,7 +419,7 @@ static void list_node(const struct fs_view *v, const struct object *o, uint64_t 
 		      struct lister *l)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(node_files); i++)
-		if (node_files[i].slot > after &&
+		if (node_files[i].slot > after && file_form(&node_files[i], o) != FORM_NONE &&
 		    !l->add(l, node_files[i].name, strlen(node_files[i].name),
 			    inode_make(INODE_NODE, o->ident, node_files[i].slot),
 			    node_files[i].form, node_files[i].slot))

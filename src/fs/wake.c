@@ -86,7 +86,8 @@ int wake_new(const char *mountpoint, struct wake **ret)
 	if (w->toucher == 0) {
 		int null = open("/dev/null", O_WRONLY);
 
-		/* Nothing of the daemon is kept open: no lock, no pipe whose reader waits for an end. */
+		/* Nothing of the daemon is kept open: no lock, no pipe whose reader waits for an
+		 * end. */
 		dup2(fds[0], STDIN_FILENO);
 		dup2(null, STDOUT_FILENO);
 		dup2(null, STDERR_FILENO);

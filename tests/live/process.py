@@ -29,6 +29,9 @@ def start_ticks(pid):
 
 def check_names():
     pids = {spawn(idle, n)[0]: n for n in NAMES}
+    # a child has told its name a moment before it sleeps
+    if not wait_for(lambda: all(open(f"/proc/{p}/stat", "rb").read().rpartition(b")")[2].split()[0] == b"S" for p in pids)):
+        fail("the children do not sleep")
     m.trigger()
     nodes = {n["pid"]: n for n in m.json("graph.json")["nodes"] if n["entity_type"] == "ProcessEntity"}
     for pid, name in pids.items():
