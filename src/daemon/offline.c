@@ -46,11 +46,6 @@ static int make_directory(const char *path)
 	return mkdir(copy, 0755) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-static int write_to_fd(void *userdata, const char *data, size_t len)
-{
-	return fdio_write_all(*(int *)userdata, data, len);
-}
-
 static const struct output {
 	const char *name;
 	const struct document_format *format;

@@ -12,11 +12,6 @@
 #include "view/load.h"
 #include "view/write.h"
 
-static int write_to_fd(void *userdata, const char *data, size_t len)
-{
-	return fdio_write_all(*(int *)userdata, data, len);
-}
-
 static int write_to_pager(void *userdata, const char *data, size_t len)
 {
 	return fwrite(data, 1, len, userdata) == len ? 0 : -EPIPE;

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <string.h>
 #include <sys/stat.h>
 
 #include "fs/inode.h"
@@ -43,6 +44,11 @@ struct kind_ops {
 	/* Inode of the directory that holds a directory (for ".."). */
 	uint64_t (*parent)(const struct fs_view *v, uint64_t ino);
 };
+
+static inline bool same_name(const char *have, const char *name, size_t len)
+{
+	return strlen(have) == len && memcmp(have, name, len) == 0;
+}
 
 extern const struct kind_ops *const kinds[INODE_KIND_COUNT];
 extern const struct kind_ops kind_static, kind_type, kind_node, kind_detail, kind_edge, kind_link,

@@ -3,11 +3,6 @@
 #include "fs/kind.h"
 #include "view/json.h"
 
-static bool same_name(const char *have, const char *name, size_t len)
-{
-	return strlen(have) == len && memcmp(have, name, len) == 0;
-}
-
 void kind_node_target(struct strbuf *b, unsigned int depth, const struct object *entity)
 {
 	while (depth--)

@@ -6,11 +6,6 @@
 #include "graph/template.h"
 #include "view/json.h"
 
-static bool same_name(const char *have, const char *name, size_t len)
-{
-	return strlen(have) == len && memcmp(have, name, len) == 0;
-}
-
 /* Files that every node has. */
 static const struct node_file {
 	const char *name;
@@ -49,32 +44,16 @@ static enum node_form attr_form(const struct fs_view *v, const struct object *o,
 
 void kind_attr_text(struct strbuf *b, const struct object *o, unsigned int attr)
 {
+	static const char *const bools[] = {"0", "1"};
 	const struct value *v = object_value(o, attr);
 
-	switch ((enum value_kind)v->kind) {
-	case VALUE_S64:
-		strbuf_s64(b, v->s64);
-		break;
-	case VALUE_U64:
-		strbuf_u64(b, v->u64);
-		break;
-	case VALUE_F64:
-		strbuf_f64(b, v->f64);
-		break;
-	case VALUE_BOOL:
-		strbuf_char(b, v->u64 ? '1' : '0');
-		break;
-	case VALUE_BYTES:
-	case VALUE_JSON:
+	if (v->kind == VALUE_BYTES || v->kind == VALUE_JSON)
 		strbuf_add(b, object_heap(o) + v->offset, v->len);
-		/* The exact bytes of the kernel get nothing added. */
-		if (o->type->attrs[attr].flags & ATTR_JSON_STRINGS)
-			return;
-		break;
-	default:
+	else if (!object_number(b, v, bools))
 		strbuf_str(b, "unknown");
-	}
-	strbuf_char(b, '\n');
+	/* The exact bytes of the kernel get nothing added. */
+	if (v->kind != VALUE_BYTES || !(o->type->attrs[attr].flags & ATTR_JSON_STRINGS))
+		strbuf_char(b, '\n');
 }
 
 /* --- links along edges ------------------------------------------------------------------------ */

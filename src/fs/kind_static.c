@@ -19,11 +19,6 @@ const struct kind_ops *const kinds[INODE_KIND_COUNT] = {
 	[INODE_COLLECTOR] = &kind_collector,
 };
 
-static bool same_name(const char *have, const char *name, size_t len)
-{
-	return strlen(have) == len && memcmp(have, name, len) == 0;
-}
-
 /* NULL when the inode number is none of ours. */
 static const struct tree_entry *entry_of(uint64_t ino)
 {

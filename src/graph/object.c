@@ -35,6 +35,26 @@ bool object_attr_equal(const struct object *a, const struct object *b, unsigned 
 	return memcmp(object_heap(a) + x->offset, object_heap(b) + y->offset, x->len) == 0;
 }
 
+bool object_number(struct strbuf *b, const struct value *v, const char *const bools[2])
+{
+	switch ((enum value_kind)v->kind) {
+	case VALUE_S64:
+		strbuf_s64(b, v->s64);
+		return true;
+	case VALUE_U64:
+		strbuf_u64(b, v->u64);
+		return true;
+	case VALUE_F64:
+		strbuf_f64(b, v->f64);
+		return true;
+	case VALUE_BOOL:
+		strbuf_str(b, bools[v->u64 != 0]);
+		return true;
+	default:
+		return false;
+	}
+}
+
 uint64_t object_name_hash(const struct type_schema *type, const char *key, size_t len)
 {
 	return hash_bytes(type->index + 1, key, len);

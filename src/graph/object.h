@@ -78,6 +78,9 @@ static inline const char *object_key(const struct object *o)
 /* True when the attribute has the same value (and text) in both objects of one type. */
 bool object_attr_equal(const struct object *a, const struct object *b, unsigned int attr);
 
+/* Appends a number or truth value (as bools[0] or bools[1]); false for every other kind. */
+bool object_number(struct strbuf *b, const struct value *v, const char *const bools[2]);
+
 /* --- drafts ----------------------------------------------------------------------------------- */
 struct draft {
 	const struct type_schema *type;

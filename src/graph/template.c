@@ -139,29 +139,18 @@ static void escape_tail(struct strbuf *b, size_t mark, bool keep_percent)
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
-static void print_number(struct strbuf *b, const struct value *v)
-{
-	if (v->kind == VALUE_S64)
-		strbuf_s64(b, v->s64);
-	else if (v->kind == VALUE_F64)
-		strbuf_f64(b, v->f64);
-	else if (v->kind == VALUE_BOOL)
-		strbuf_str(b, v->u64 ? "True" : "False");
-	else
-		strbuf_u64(b, v->u64);
-}
-
 static bool print_value(struct strbuf *b, const struct template_source *src, const struct value *v,
 			const char *spec, size_t spec_len)
 {
+	static const char *const bools[] = {"False", "True"};
+
 	if (v->kind <= VALUE_NULL) {
 		if (src->lenient)
 			strbuf_str(b, "None");
 		return src->lenient;
 	}
 	if (v->kind != VALUE_BYTES && v->kind != VALUE_JSON) {
-		print_number(b, v);
-		return true;
+		return object_number(b, v, bools);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(template_specs); i++)
 		if (strlen(template_specs[i].name) == spec_len &&

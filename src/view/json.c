@@ -327,22 +327,13 @@ static void change_group(struct writer *w, const struct attr_schema *a)
 static bool put_value(struct strbuf *b, const struct snapshot *s, const struct object *o,
 		      unsigned int attr, unsigned int nesting)
 {
+	static const char *const bools[] = {"false", "true"};
 	const struct value *v = &o->values[attr];
 	const char *heap = object_heap(o);
 
+	if (object_number(b, v, bools))
+		return true;
 	switch ((enum value_kind)v->kind) {
-	case VALUE_S64:
-		strbuf_s64(b, v->s64);
-		break;
-	case VALUE_U64:
-		strbuf_u64(b, v->u64);
-		break;
-	case VALUE_F64:
-		strbuf_f64(b, v->f64);
-		break;
-	case VALUE_BOOL:
-		strbuf_str(b, v->u64 ? "true" : "false");
-		break;
 	case VALUE_BYTES:
 		if (o->type->attrs[attr].flags & ATTR_JSON_STRINGS)
 			return quote_strings(b, heap + v->offset, v->len);
@@ -353,11 +344,8 @@ static bool put_value(struct strbuf *b, const struct snapshot *s, const struct o
 	case VALUE_REF:
 		put_entity(b, s, v->ident, nesting + 1);
 		break;
-	case VALUE_ABSENT:
-	case VALUE_UNKNOWN:
-	case VALUE_NULL:
+	default:
 		strbuf_add(b, "null", 4);
-		break;
 	}
 	return true;
 }

@@ -75,23 +75,14 @@ static bool any_known(const struct object *o, unsigned int first, unsigned int l
 /* A value as Python prints it: 'text', 12, 0.5, None, {'a': 1}. */
 static void python_value(struct strbuf *b, const struct object *o, unsigned int attr)
 {
+	static const char *const bools[] = {"False", "True"};
 	const struct value *v = object_value(o, attr);
 	const char *text = object_heap(o) + v->offset;
 	char mark;
 
+	if (object_number(b, v, bools))
+		return;
 	switch ((enum value_kind)v->kind) {
-	case VALUE_S64:
-		strbuf_s64(b, v->s64);
-		break;
-	case VALUE_U64:
-		strbuf_u64(b, v->u64);
-		break;
-	case VALUE_F64:
-		strbuf_f64(b, v->f64);
-		break;
-	case VALUE_BOOL:
-		strbuf_str(b, v->u64 ? "True" : "False");
-		break;
 	case VALUE_BYTES:
 		mark = memchr(text, '\'', v->len) ? '"' : '\'';
 		strbuf_char(b, mark);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "view/write.h"
 
+#include "util/fdio.h"
 #include "view/json.h"
 
 #define PIECE 65536
@@ -46,4 +47,9 @@ int write_document(const struct snapshot *s, const struct document_format *forma
 	strbuf_deinit(&t.item);
 	strbuf_deinit(&t.out);
 	return r;
+}
+
+int write_to_fd(void *fd, const char *data, size_t len)
+{
+	return fdio_write_all(*(int *)fd, data, len);
 }

@@ -13,3 +13,6 @@ typedef int (*write_fn)(void *userdata, const char *data, size_t len);
  */
 int write_document(const struct snapshot *s, const struct document_format *format, bool indent,
 		   write_fn write, void *userdata);
+
+/* A write_fn: userdata points to a descriptor. */
+int write_to_fd(void *fd, const char *data, size_t len);
