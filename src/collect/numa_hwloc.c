@@ -49,6 +49,8 @@ static int load_topology(hwloc_topology_t *ret)
 {
 	_cleanup_(free_topology) hwloc_topology_t t = NULL;
 
+	/* Its own texts on stderr would stand between ours; a failure comes back as a result. */
+	setenv("HWLOC_HIDE_ERRORS", "2", 0);
 	if (hwloc_topology_init(&t) < 0)
 		return errno ? -errno : -EIO;
 	hwloc_topology_set_all_types_filter(t, HWLOC_TYPE_FILTER_KEEP_NONE);

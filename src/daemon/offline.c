@@ -83,7 +83,7 @@ static int write_outputs(int dir, const char *path, struct snapshot *s)
 
 		if (r < 0)
 			return fail("%s/%s: %s", path, outputs[i].name, strerror(-r));
-		printf("%s/%s\n", path, outputs[i].name);
+		printf("%s%s%s\n", path, path[strlen(path) - 1] == '/' ? "" : "/", outputs[i].name);
 	}
 	return 0;
 }
@@ -148,6 +148,22 @@ static int check_pids(struct collection *c, const struct options *o, struct stat
 	return 0;
 }
 
+/* What could not be seen is said; without processes there is nothing to record. */
+static int warn_of_failures(const struct state *s)
+{
+	int r = 0;
+
+	for (unsigned int i = 0; i < s->n_collectors; i++) {
+		const struct collector_state *c = &s->collectors[i];
+
+		if (c->health != COLLECTOR_FAILED)
+			continue;
+		fail("collector %s: %s", c->name, c->reason);
+		r = strcmp(c->name, "process") == 0 ? 1 : r;
+	}
+	return r;
+}
+
 static void collection_freep(struct collection **c)
 {
 	collection_free(*c);
@@ -186,5 +202,6 @@ int action_offline(const struct options *o)
 	r = collect_for(c, o, state, &s);
 	if (r < 0)
 		return fail("collection: %s", strerror(-r));
-	return write_outputs(dir, path, s);
+	r = write_outputs(dir, path, s);
+	return warn_of_failures(s->state) || r;
 }

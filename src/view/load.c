@@ -8,6 +8,7 @@
  */
 #include "view/load.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -526,6 +527,47 @@ int load_graph(const char *path, const char *data, size_t len, struct snapshot *
 	return r < 0 ? r : make_snapshot(&l, ret);
 }
 
+static bool is_hex4(const char *p)
+{
+	for (int i = 0; i < 4; i++)
+		if (!isxdigit((unsigned char)p[i]))
+			return false;
+	return true;
+}
+
+/* \uD8xx to \uDBxx (high) or \uDCxx to \uDFxx (low) at p? */
+static bool is_surrogate(const char *p, const char *end, bool high)
+{
+	int c;
+
+	if (end - p < 6 || p[0] != '\\' || p[1] != 'u' || !is_hex4(p + 2) ||
+	    tolower((unsigned char)p[2]) != 'd')
+		return false;
+	c = tolower((unsigned char)p[3]);
+	return high ? c >= '8' && c <= 'b' : c >= 'c' && c <= 'f';
+}
+
+/*
+ * Python writes a byte that is no UTF-8 as a lone surrogate (surrogateescape), which is no JSON
+ * text for others. It becomes U+FFFD here, as everywhere in our own output; the length stays.
+ */
+static void mend_surrogates(char *data, size_t len)
+{
+	char *p = data, *end = data + len;
+
+	while ((p = memchr(p, '\\', (size_t)(end - p)))) {
+		if (is_surrogate(p, end, true) && is_surrogate(p + 6, end, false)) {
+			p += 12;
+		} else if (is_surrogate(p, end, true) || is_surrogate(p, end, false)) {
+			memcpy(p, "\\ufffd", 6);
+			p += 6;
+		} else {
+			/* The escaped character itself may be a backslash. */
+			p += MIN(2, end - p);
+		}
+	}
+}
+
 int load_graph_file(const char *path, struct snapshot **ret, char *error, size_t error_size)
 {
 	_cleanup_free_ char *data = NULL;
@@ -542,6 +584,7 @@ int load_graph_file(const char *path, struct snapshot **ret, char *error, size_t
 		snprintf(error, error_size, "%s: the file is empty", path);
 		return -EINVAL;
 	}
+	mend_surrogates(data, len);
 	r = load_graph(path, data, len, ret, error, error_size);
 	free(STEAL_PTR(data));
 	/* The parsed text left holes everywhere: give them back. */

@@ -632,6 +632,10 @@ def main():
     if f"run_{CASE}" in globals():
         globals()[f"run_{CASE}"]()
     else:
+        # Stopped, so that the first look at what the generator makes is after it is complete: what it does
+        # to an idle child later (a move to a cgroup) is only seen some collections after (process.py: outside).
+        with open(f"{MNT}/control/stop", "w", encoding="ascii") as f:
+            f.write("stop\n")
         m.trigger()
         before.update({c: health(c) for c in ("process", "socket")})
         g = Generator(CASE, **({"N": "20000"} if CASE == "S14" else {}))
@@ -640,6 +644,8 @@ def main():
             globals()[f"case_{CASE}"](g)
         finally:
             g.end()
+            with open(f"{MNT}/control/start", "w", encoding="ascii") as f:
+                f.write("start\n")
     for text_of in problems[:15]:
         print(text_of, file=sys.stderr)
     sys.exit(bool(problems))

@@ -151,3 +151,11 @@ normal() { jq -S '{nodes: (.nodes | sort_by(tojson)), edges: (.edges | sort_by(t
 	echo '[]' >"$OUT/bad.json"
 	fails_with 'bad.json' timeout -s KILL 20 "$WITTYFS" --from "$OUT/bad.json" "$OUT/m"
 }
+
+@test "--view-graph takes the lone surrogates that Python writes for bytes that are no UTF-8" {
+	python3 - "$OUT/s.json" <<'P'
+import json, sys
+json.dump({"nodes": [{"entity_namespace": "local", "entity_type": "ProcessEntity", "details": {}, "pid": 1, "ppid": 0, "name": "a\udcff", "cmdline": "\\ud800 \U0001f680"}], "edges": []}, open(sys.argv[1], "w"))
+P
+	timeout -s KILL 30 "$WITTYFS" --view-graph "$OUT/s.json" </dev/null | grep -qF $'name=a\uFFFD,cmdline=\\ud800 🚀'
+}

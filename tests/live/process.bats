@@ -27,3 +27,4 @@ check() {
 @test "threads are owned by their process and have their names" { check threads; }
 @test "a process of a nested PID namespace has the pid of the host" { check namespaces; }
 @test "attributes agree with /proc" { check attributes; }
+@test "affinity of an idle process, set from outside, is seen within 12 collections" { check outside; }

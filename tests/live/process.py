@@ -308,4 +308,18 @@ def check_attributes():
     json.dumps(n.json())
 
 
+def check_outside():
+    """What others change of a process that does not run: within the 12 collections of PROCTABLE_REREAD."""
+    bound = 12
+    pid, _ = spawn(idle)
+    time.sleep(0.3)
+    for _ in range(3):
+        m.trigger()
+    os.sched_setaffinity(pid, {0})
+    need = next((i for i in range(1, 2 * bound) if m.trigger() and m.process(pid).text("cpus_allowed_list") == "0"), None)
+    print(f"affinity set from outside is seen after {need} collections")
+    if need is None or need > bound:
+        fail(f"affinity set from outside is seen after {need} collections, not within {bound}")
+
+
 globals()["check_" + sys.argv[1]]()

@@ -176,3 +176,15 @@ same() {
 @test "a file never shows old text once generation shows the new number" {
 	python3 "$LIVE/freshness.py" "$MNT"
 }
+
+@test "what lives through many generations is never missing, by path, glob or listing" {
+	hold server python3 "$LIVE/server.py"
+	local pid port
+	read -r pid port <<<"$LINE"
+	trigger
+	echo 100ms >"$MNT/control/interval"
+	thaw
+	python3 "$LIVE/vanish.py" "$MNT" "$pid" "$port" 8
+	freeze
+	release server
+}
