@@ -15,7 +15,7 @@ check() { python3 "$LIVE/treecheck.py" "$1" "$MNT" "$BUILD/src/expected-tree.txt
 
 @test "the fixed part shows just what the schema says" {
 	freeze
-	check fixed; 
+	check fixed
 }
 
 @test "nodes and edges show only attributes of the schema, and those that each must have" {
@@ -40,7 +40,7 @@ check() { python3 "$LIVE/treecheck.py" "$1" "$MNT" "$BUILD/src/expected-tree.txt
 
 @test "files are readable by root, control files writable, nothing else" {
 	freeze
-	check modes; 
+	check modes
 }
 
 @test "another user is refused by the permission bits" {
