@@ -20,6 +20,7 @@ teardown_file() {
 	if [ -e "$BATS_FILE_TMPDIR/no-wfc-build" ]; then
 		rm -rf /tmp/wfc-build
 	fi
+	rm -f /tmp/.wfc-k # of the control battery
 	wfs_stop
 }
 

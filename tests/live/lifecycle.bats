@@ -17,7 +17,7 @@ teardown() {
 		wfs_stop || return 1
 	fi
 	umount -l "$MNT" 2>/dev/null || :
-	rm -rf "$MNT" "$MNT.log"
+	rm -rf "$WITTYFS_TEST_DIR/runtime" "$MNT" "$MNT.log"
 }
 
 start() { wfs_start_at "$MNT" --interval 500ms "$@"; }
@@ -253,6 +253,10 @@ bad() {
 	chown 65534:65534 "$MNT"
 	cd /
 	# started by setpriv, so the process is the daemon itself
+	# its lock goes here and not to /tmp
+	mkdir -m 700 "$WITTYFS_TEST_DIR/runtime"
+	chown 65534:65534 "$WITTYFS_TEST_DIR/runtime"
+	export XDG_RUNTIME_DIR=$WITTYFS_TEST_DIR/runtime
 	as_nobody "$program" --interval 500ms "$MNT" >"$MNT.log" 2>&1 </dev/null 3>&- &
 	WPID=$!
 	wait_until 10 mount_answers_or_dead
