@@ -38,7 +38,8 @@ struct mounted {
 	struct scheduler *scheduler;
 	pthread_t signal_thread;
 	bool signal_thread_started;
-	int report_fd; /* to the parent of --daemon, until the first generation is there */
+	atomic_bool unmounted; /* SIGUSR2 means the end only then */
+	int report_fd;	       /* to the parent of --daemon, until the first generation is there */
 	char error[512];
 };
 
@@ -212,7 +213,8 @@ static void *signal_main(void *userdata)
 	sigaddset(&set, SIGUSR2);
 	do
 		sigwait(&set, &number);
-	while (number == SIGHUP && m->options->daemonize);
+	while ((number == SIGHUP && m->options->daemonize) ||
+	       (number == SIGUSR2 && !atomic_load(&m->unmounted)));
 	notify_service("STOPPING=1");
 	stop_scheduler(m);
 	fs_stop(m->fs);
@@ -235,6 +237,7 @@ static void mounted_deinit(struct mounted *m)
 {
 	if (m->signal_thread_started) {
 		/* After an unmount from outside it is still waiting. */
+		atomic_store(&m->unmounted, true);
 		pthread_kill(m->signal_thread, SIGUSR2);
 		pthread_join(m->signal_thread, NULL);
 	}

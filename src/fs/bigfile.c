@@ -42,7 +42,7 @@ struct bigfiles {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	pthread_t worker;
-	bool started, stopping;
+	bool stopping;
 	struct job *first, **last;
 	unsigned int n_jobs;
 	struct big files[BIG_MAX];
@@ -251,7 +251,6 @@ int bigfiles_new(struct fs *fs, struct bigfiles **ret)
 		free(b);
 		return r;
 	}
-	b->started = true;
 	*ret = b;
 	return 0;
 }

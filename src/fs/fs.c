@@ -19,6 +19,8 @@
 #define FUSE_DEVICE   "/dev/fuse"
 #define FUSE_MAJOR    10 /* Documentation/admin-guide/devices.txt */
 #define FUSE_MINOR    229
+#define STOP_PAUSE_NS (10 * 1000 * 1000)
+#define STOP_TRIES    500
 #define READ_AHEAD_KB "1024\n"
 
 /* --- mount point ------------------------------------------------------------------------------ */
@@ -216,14 +218,22 @@ int fs_run(struct fs *fs)
 		pthread_mutex_unlock(&fs->lock);
 	}
 	free(buf.mem);
+	atomic_store(&fs->ended, true);
 	/* ENODEV: unmounted from outside. */
 	return r == -ENODEV || r >= 0 || fuse_session_exited(fs->session) ? 0 : r;
 }
 
 void fs_stop(struct fs *fs)
 {
+	struct timespec pause = {.tv_nsec = STOP_PAUSE_NS};
+
 	fuse_session_exit(fs->session);
-	pthread_kill(fs->dispatcher, SIGUSR1);
+	/* A signal that comes just before the dispatcher waits for a request is lost: again, then.
+	 */
+	for (unsigned int i = 0; i < STOP_TRIES && !atomic_load(&fs->ended); i++) {
+		pthread_kill(fs->dispatcher, SIGUSR1);
+		nanosleep(&pause, NULL);
+	}
 }
 
 void fs_publish(struct fs *fs, struct snapshot *snapshot)

@@ -9,6 +9,8 @@
 #include "fs/private.h"
 #include "graph/diff.h"
 
+#define QUOTE_DEPTH 2 /* nodes nested in nodes: a socket's thread, its process */
+
 struct pass {
 	struct fs *fs;
 	struct seen_table *seen;
@@ -23,7 +25,26 @@ static void drop(struct pass *p, uint64_t ino)
 		(void)fuse_lowlevel_notify_inval_inode(p->fs->session, ino, 0, 0);
 }
 
-/* libfuse sends the name with the NUL that it expects behind it. */
+static bool is_directory(uint64_t ino)
+{
+	unsigned int slot = inode_slot(ino);
+
+	switch (inode_kind(ino)) {
+	case INODE_NODE:
+		return slot == NODE_DIR || slot == NODE_DETAILS || slot >= NODE_OUT_TYPES;
+	case INODE_EDGE:
+		return slot == EDGE_DIR;
+	default:
+		return inode_kind(ino) == INODE_PORT;
+	}
+}
+
+/*
+ * Of a directory only the name is dropped: a deleted one stays dead in the kernel for whoever comes
+ * back with the same number while somebody is in it, and is refused when a file in it is open.
+ * libfuse sends the name with the NUL that it expects behind it. To be called before drop() of the
+ * same inode, which clears its mark.
+ */
 static void delete_name(struct pass *p, uint64_t parent, uint64_t ino, const char *name, size_t len)
 {
 	char text[256];
@@ -32,7 +53,12 @@ static void delete_name(struct pass *p, uint64_t parent, uint64_t ino, const cha
 		return;
 	memcpy(text, name, len);
 	text[len] = '\0';
-	(void)fuse_lowlevel_notify_delete(p->fs->session, parent, ino, text, len);
+	if (is_directory(ino)) {
+		(void)fuse_lowlevel_notify_inval_entry(p->fs->session, parent, text, len);
+		(void)fuse_lowlevel_notify_inval_inode(p->fs->session, ino, 0, 0);
+	} else {
+		(void)fuse_lowlevel_notify_delete(p->fs->session, parent, ino, text, len);
+	}
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
@@ -62,8 +88,6 @@ static void port_changed(struct pass *p, const struct object *o, bool gone)
 	if (port->s64 < 0)
 		return;
 	dir = inode_make(INODE_PORT, port->u64, 0);
-	drop(p, inode_static(TREE_BY_PORT));
-	drop(p, dir);
 	if (gone)
 		delete_name(p, dir, inode_make(INODE_PORT_LINK, o->ident, 0), object_key(o),
 			    o->key_len);
@@ -73,6 +97,8 @@ static void port_changed(struct pass *p, const struct object *o, bool gone)
 		strbuf_u64(&name, port->u64);
 		delete_name(p, inode_static(TREE_BY_PORT), dir, strbuf_cstr(&name), name.len);
 	}
+	drop(p, inode_static(TREE_BY_PORT));
+	drop(p, dir);
 }
 
 static void listed(struct pass *p, const struct object *o, bool gone)
@@ -115,8 +141,19 @@ static void attr_changed(struct pass *p, enum inode_kind kind, const struct obje
 		drop(p, ino);
 }
 
-/* Texts of other objects that quote this one: edges, and nodes at their other ends. */
-static void quoted_changed(struct pass *p, const struct object *o)
+/* Does `holder` nest `o` in its JSON (as a thread its process)? */
+static bool nests(const struct object *holder, const struct object *o)
+{
+	for (unsigned int i = 0; i < holder->n_values; i++)
+		if (holder->values[i].kind == VALUE_REF && holder->values[i].ident == o->ident &&
+		    holder->type->attrs[i].flags & ATTR_REFERENCE)
+			return true;
+	return false;
+}
+
+/* Texts of other objects that quote this one: edges, nodes at their other ends, and what quotes
+ * those that nest it. */
+static void quoted_changed(struct pass *p, const struct object *o, unsigned int depth)
 {
 	const struct edge_run runs[] = {
 		snapshot_out(p->after, o->ident),
@@ -126,9 +163,13 @@ static void quoted_changed(struct pass *p, const struct object *o)
 	for (unsigned int k = 0; k < ARRAY_SIZE(runs); k++)
 		for (uint32_t i = 0; i < runs[k].n; i++) {
 			const struct object *e = p->after->edges[runs[k].edges[i]];
+			uint64_t far = e->source == o->ident ? e->target : e->source;
+			const struct object *holder = snapshot_entity(p->after, far);
 
 			drop(p, inode_make(INODE_EDGE, e->ident, EDGE_JSON));
-			drop(p, inode_make(INODE_NODE, k == 0 ? e->target : e->source, NODE_JSON));
+			drop(p, inode_make(INODE_NODE, far, NODE_JSON));
+			if (depth && holder && nests(holder, o))
+				quoted_changed(p, holder, depth - 1);
 		}
 }
 
@@ -152,7 +193,7 @@ static void node_changed(struct pass *p, const struct object *a, const struct ob
 	if (!quoted)
 		return;
 	drop(p, inode_make(INODE_NODE, b->ident, NODE_GLOBAL_ID));
-	quoted_changed(p, b);
+	quoted_changed(p, b, QUOTE_DEPTH);
 }
 
 static bool same_key(const struct object *a, const struct object *b)
@@ -264,9 +305,9 @@ static void on_edge(void *userdata, const struct object *before, const struct ob
 		drop(p, inode_make(INODE_EDGE, after->ident, EDGE_JSON));
 		return;
 	}
-	edge_listed(p, before ? p->before : p->after, before ? before : after, before != NULL);
 	if (before)
 		empty_type_dirs(p, before);
+	edge_listed(p, before ? p->before : p->after, before ? before : after, before != NULL);
 }
 
 static void renamed(struct pass *p, const struct object *a, const struct object *b)
@@ -302,6 +343,28 @@ static void state_changed(struct pass *p)
 			drop(p, inode_static(i));
 }
 
+/*
+ * Another choice of processes brings nodes and takes them away while those that refer to them stay
+ * as they are: links (parent, container, peer) come and go in every directory.
+ */
+static void choice_changed(struct pass *p)
+{
+	for (uint32_t i = 0; i < p->after->n_entities; i++) {
+		const struct object *o = p->after->entities[i];
+
+		drop(p, inode_make(INODE_NODE, o->ident, NODE_DIR));
+		for (unsigned int a = 0; a < o->n_values; a++)
+			if (o->values[a].kind == VALUE_REF)
+				drop(p, inode_make(INODE_NODE, o->ident, SLOT_ATTRS + a));
+	}
+}
+
+static bool same_choice(const struct state *a, const struct state *b)
+{
+	return a->n_pids == b->n_pids &&
+	       memcmp(a->pids, b->pids, a->n_pids * sizeof(a->pids[0])) == 0;
+}
+
 void invalidate_changes(struct fs *fs, const struct snapshot *before, const struct snapshot *after,
 			struct seen_table *seen)
 {
@@ -309,6 +372,8 @@ void invalidate_changes(struct fs *fs, const struct snapshot *before, const stru
 	struct diff_sink sink = {.entity = on_entity, .edge = on_edge, .userdata = &p};
 
 	diff_snapshots(before, after, &sink);
+	if (!same_choice(before->state, after->state))
+		choice_changed(&p);
 	if (before->state != after->state)
 		state_changed(&p);
 }

@@ -50,8 +50,9 @@ static void set_times(struct stat *st, uint64_t ns)
 	st->st_atim = st->st_mtim;
 }
 
+/* Reads nothing that a publication changes: the worker of big files calls it without the lock. */
 static void fill_stat(struct fs *fs, uint64_t ino, enum node_form form, uint64_t size,
-		      struct stat *st)
+		      uint64_t time_ns, struct stat *st)
 {
 	*st = (struct stat){0};
 	st->st_ino = ino;
@@ -63,9 +64,7 @@ static void fill_stat(struct fs *fs, uint64_t ino, enum node_form form, uint64_t
 	st->st_size = (off_t)size;
 	st->st_blksize = 4096;
 	st->st_blocks = (blkcnt_t)((size + 511) / 512);
-	set_times(st, fs->view.snapshot->state->collected_ns
-			      ? fs->view.snapshot->state->collected_ns
-			      : fs->mounted_ns);
+	set_times(st, time_ns ? time_ns : fs->mounted_ns);
 }
 
 const struct tree_entry *fs_generation_entry(uint64_t ino)
@@ -83,8 +82,7 @@ const struct tree_entry *fs_generation_entry(uint64_t ino)
 void fs_attr_generation(struct fs *fs, enum tree_entry_id entry, uint64_t size, uint64_t time_ns,
 			struct stat *st)
 {
-	fill_stat(fs, inode_static(entry), FORM_FILE, size, st);
-	set_times(st, time_ns ? time_ns : fs->mounted_ns);
+	fill_stat(fs, inode_static(entry), FORM_FILE, size, time_ns, st);
 }
 
 static enum node_form form_of(struct fs *fs, uint64_t ino)
@@ -104,7 +102,7 @@ bool fs_attr(struct fs *fs, uint64_t ino, struct stat *st, double *ret_timeout)
 		return false;
 	if (form != FORM_DIR)
 		kinds[inode_kind(ino)]->content(&fs->view, ino, &b);
-	fill_stat(fs, ino, form, b.len, st);
+	fill_stat(fs, ino, form, b.len, fs->view.snapshot->state->collected_ns, st);
 	*ret_timeout = ino == inode_static(TREE_GENERATION) ? 0 : FS_TIMEOUT;
 	return true;
 }

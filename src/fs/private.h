@@ -25,6 +25,7 @@ struct fs {
 	uint64_t mounted_ns;
 	struct fuse_session *session;
 	pthread_t dispatcher;
+	atomic_bool ended; /* the dispatcher has left fs_run() */
 
 	/*
 	 * Held by the dispatcher while it answers one request, and by fs_publish() for a pointer

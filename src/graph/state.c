@@ -35,12 +35,6 @@ struct state *state_dup(const struct state *s)
 	return copy;
 }
 
-struct state *state_ref(struct state *s)
-{
-	atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
-	return s;
-}
-
 struct state *state_unref(struct state *s)
 {
 	if (s && atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) == 1)

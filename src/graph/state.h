@@ -67,7 +67,6 @@ struct state {
 struct state *state_new(void);
 /* A private copy to change and publish. */
 struct state *state_dup(const struct state *s);
-struct state *state_ref(struct state *s);
 struct state *state_unref(struct state *s);
 static inline void state_unrefp(struct state **s)
 {
