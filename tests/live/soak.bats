@@ -5,5 +5,8 @@ load common
 setup_file() { wfs_need_mount || return 0; }
 
 @test "half a minute of fork, exec, connect and close leaves memory and descriptors flat" {
-	"$SOURCE/scripts/soak" --build "$BUILD" --dir "$WITTYFS_TEST_DIR" 0.5
+	run "$SOURCE/scripts/soak" --build "$BUILD" --dir "$WITTYFS_TEST_DIR" 0.5
+	echo "$output"
+	[ "$status" != 77 ] || skip "$(tail -n 1 <<<"$output")"
+	[ "$status" = 0 ]
 }
